@@ -1,4 +1,5 @@
-//! `cargo xtask faults`: what `missing-wait` and `hazard` say of code that compilers made, which has no such faults.
+//! `cargo xtask faults`: what `missing-wait`, `missing-barrier` and `hazard` say of code that compilers made, which has no
+//! such faults.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context as _, Result, ensure};
-use hsaco::analysis::{Certainty, Cfg, Code, Function, hazards, missing_waits};
+use hsaco::analysis::{
+    Certainty, Cfg, Code, Function, Workgroup, hazards, missing_barriers, missing_waits,
+    unpaired_barriers,
+};
 use hsaco::container::{EntryKind, HashCheck, WalkOptions, entries};
 use hsaco::object::CodeObject;
 use hsaco_tests::corpus_dir;
@@ -65,6 +69,10 @@ struct Found {
     objects: usize,
     kernels: usize,
     functions: usize,
+    /// Kernels that waves of a workgroup may race in.
+    racing: usize,
+    /// Kernels that store to LDS.
+    sharing: usize,
     /// How many of each class, and where the first is.
     classes: BTreeMap<Class, (usize, String)>,
 }
@@ -126,12 +134,34 @@ impl Found {
         for it in hazards(&decoder, &stream, &cfg) {
             tell(&it.certainty, format!("hazard, {}", it.demand.hazard.name), it.step);
         }
+        let on_path = Certainty::OnPath(Vec::new());
+        let mut kernels = code.index().kernels().iter();
+        let kernel = kernels.find(|it| it.entry() == Some(function.address));
+        let shares = stream
+            .insts()
+            .any(|it| ["ds_write", "ds_store"].iter().any(|n| it.mnemonic().starts_with(n)));
+        self.sharing += usize::from(kernel.is_some() && shares);
+        if let Some(group) = kernel.and_then(|it| Workgroup::of(it, code.processor().generation()))
+        {
+            let found = missing_barriers(&decoder, &stream, &cfg, group);
+            let text = |step| stream.inst(step).map(|it| it.mnemonic()).unwrap_or_default();
+            self.racing += usize::from(!found.is_empty());
+            for it in found {
+                let what = format!("missing-barrier, {} and {}", text(it.first), text(it.step));
+                tell(&on_path, what, it.step);
+            }
+        }
+        for (step, what) in unpaired_barriers(&decoder, &stream, &cfg) {
+            tell(&on_path, format!("missing-barrier, {what:?} alone"), step);
+        }
     }
 
     fn add(&mut self, other: Found, file: &Path) {
         self.objects += other.objects;
         self.kernels += other.kernels;
         self.functions += other.functions;
+        self.racing += other.racing;
+        self.sharing += other.sharing;
         for (class, (count, place)) in other.classes {
             let place = || format!("{} {place}", file.display()).trim_start().to_owned();
             self.classes.entry(class).or_insert_with(|| (0, place())).0 += count;
@@ -153,6 +183,7 @@ impl Found {
             count(true),
             count(false)
         );
+        println!("{} of {} kernels that store to LDS lack a barrier", self.racing, self.sharing);
         ensure!(count(true) == 0, "errors in what compilers made");
         Ok(())
     }

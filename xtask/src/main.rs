@@ -107,13 +107,13 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "faults",
         usage: "[--seeds A..B] [--jobs N] [FILE...]",
-        about: "count what `missing-wait` and `hazard` say of the corpus and of random C programs at -O0 to -O3; an error is one too many",
+        about: "count what `missing-wait`, `missing-barrier` and `hazard` say of the corpus and of random C programs at -O0 to -O3; an error is one too many",
         run: faults::run,
     },
     Verb {
         name: "mutate",
         usage: "[--seeds A..B] [--most N] [--targets T,...] [--static] [--bless]",
-        about: "delete waits, no-ops and barriers of kernels, and count what `check --code` and `run --sanitize` find; --most of each \
+        about: "delete waits, no-ops and barriers of kernels, shift their accesses, and count what `check --code` and `run --sanitize` find; --most of each \
                 kind in a function of random C programs; --static runs nothing; --bless puts the table into docs/mutations.md",
         run: mutate::run,
     },

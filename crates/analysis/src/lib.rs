@@ -28,6 +28,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "code of one function is shorter than 4 GiB")]
 
 mod argument;
+mod barrier;
 mod block_effects;
 mod call;
 mod cfg;
@@ -50,8 +51,10 @@ mod usage;
 mod value;
 mod wait;
 mod waited;
+mod work_item;
 
 pub use argument::{Argument, Disagreement, KernelArguments, Source};
+pub use barrier::{MissingBarrier, Unpaired, missing_barriers, unpaired_barriers};
 pub use block_effects::{BlockEffects, Focus};
 pub use call::{Call, CallGraph, CallKind, Callee, Evidence, Reach, Route};
 pub use cfg::{Address, Block, BlockId, Cfg, Exit, Jump};
@@ -73,3 +76,4 @@ pub use usage::{StackFrame, Usage};
 pub use value::Values;
 pub use wait::{Certainty, MissingWait, Touch, missing_waits};
 pub use waited::{Awaited, awaited};
+pub use work_item::Workgroup;

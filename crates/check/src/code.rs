@@ -3,10 +3,10 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 
-use hsaco_analysis::{Allocation, CallGraph, Cfg, Overlap, Route, Shortage};
+use hsaco_analysis::{Allocation, CallGraph, Cfg, Overlap, Route, Shortage, Workgroup};
 use hsaco_object::{CodeObject, Kernel};
 
-use crate::fault::{Fault, Faults};
+use crate::fault::{self, Fault, Faults};
 
 /// Who calls whom, and what that takes.
 pub(crate) struct Code<'a> {
@@ -81,6 +81,15 @@ impl<'a> Code<'a> {
                 faults.iter().for_each(|fault| tell(&name, fault));
             }
         }
+    }
+
+    /// What is wrong with the barriers of a kernel, with the name of its function.
+    pub(crate) fn barriers(&self, kernel: &Kernel<'_>) -> Option<(String, Vec<Fault>)> {
+        let number = self.graph.function_at(kernel.entry()?)?;
+        let function = self.graph.functions().get(number)?;
+        let group = Workgroup::of(kernel, self.code.processor().generation());
+        let (decoder, stream) = (self.code.decoder(function), self.code.stream(function));
+        Some((self.name(number), fault::barriers(&decoder, &stream, group)))
     }
 
     fn look_into(&self, function: usize) -> Faults {

@@ -1,11 +1,12 @@
-//! What is wrong with the instructions of a function: waits that are missing, and hazards.
+//! What is wrong with the instructions of a function: waits and barriers that are missing, and hazards.
 
 use hsaco_analysis::{
-    BlockId, Certainty, Cfg, MissingWait, Stream, TooClose, Touch, hazards, missing_waits,
+    BlockId, Certainty, Cfg, MissingBarrier, MissingWait, Stream, TooClose, Touch, Unpaired,
+    Workgroup, hazards, missing_barriers, missing_waits, unpaired_barriers,
 };
 use hsaco_isa::Decoder;
-use hsaco_isa::effects::Counter;
 use hsaco_isa::effects::hazard::Unit;
+use hsaco_isa::effects::{Access, Counter};
 
 use crate::finding::Severity;
 
@@ -36,6 +37,21 @@ impl Faults {
             hazards: hazards.iter().map(|it| listing.hazard(it)).collect(),
         }
     }
+}
+
+/// What is wrong with the barriers of the function that a kernel begins with; its workgroup is there if it is known.
+pub(crate) fn barriers(
+    decoder: &Decoder,
+    stream: &Stream<'_>,
+    group: Option<Workgroup>,
+) -> Vec<Fault> {
+    let cfg = &Cfg::new(decoder, stream);
+    let listing = Listing { decoder, stream, cfg };
+    let missing = group.map(|it| missing_barriers(decoder, stream, cfg, it)).unwrap_or_default();
+    let unpaired = unpaired_barriers(decoder, stream, cfg);
+    let mut all: Vec<Fault> = missing.iter().map(|it| listing.missing_barrier(it)).collect();
+    all.extend(unpaired.iter().map(|(step, what)| listing.unpaired(*step, *what)));
+    all
 }
 
 /// A function whose instructions are shown.
@@ -91,6 +107,49 @@ impl Listing<'_> {
             }
         };
         Fault { severity, address, message, help }
+    }
+
+    fn missing_barrier(&self, missing: &MissingBarrier) -> Fault {
+        let (second, first) = (self.show(missing.step), self.show(missing.first));
+        let [before, after] = missing.accesses.map(|it| match it {
+            Access::Load => "load",
+            Access::Store => "store",
+            Access::Atomic => "update",
+        });
+        let ([earlier, later], byte) = (missing.waves, missing.byte);
+        let message = format!(
+            "{second} {after}s byte {byte:#x} of LDS in wave {later}, which {first} {before}s in wave {earlier}, and there is \
+             a way between the two without a barrier"
+        );
+        let address = self.stream.address_of(missing.step);
+        let help = format!(
+            "put a barrier on the way from {:#x} to {address:#x}",
+            self.stream.address_of(missing.first)
+        );
+        Fault { severity: Severity::Warning, address, message, help }
+    }
+
+    fn unpaired(&self, step: usize, what: Unpaired) -> Fault {
+        let (what, help) = match what {
+            Unpaired::Wait => (
+                "waits for a barrier that was not signalled on some path",
+                "put s_barrier_signal -1 before it",
+            ),
+            Unpaired::Signal => (
+                "signals a barrier again that was not waited for on some path",
+                "put s_barrier_wait -1 before it",
+            ),
+            Unpaired::End => (
+                "ends without having waited for the barrier that was signalled on some path",
+                "put s_barrier_wait -1 before it",
+            ),
+        };
+        Fault {
+            severity: Severity::Warning,
+            address: self.stream.address_of(step),
+            message: format!("{} {what}", self.show(step)),
+            help: help.to_owned(),
+        }
     }
 
     /// How bad it is, and on which path.

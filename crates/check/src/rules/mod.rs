@@ -13,6 +13,7 @@ mod lds_limit;
 mod metadata_descriptor_mismatch;
 mod metadata_invalid;
 mod metadata_target_mismatch;
+mod missing_barrier;
 mod missing_wait;
 mod no_section_headers;
 mod no_symbol_table;
@@ -104,6 +105,7 @@ rules! {
     undecodable_code             "undecodable-code"             Kernel   E Code       "words that are no instructions of the processor"
     resource_closure             "resource-closure"             Kernel   E Code       "code that needs more than the kernel is given"
     missing_wait                 "missing-wait"                 Kernel   E Code       "a register that is used before it is loaded or stored"
+    missing_barrier              "missing-barrier"              Kernel   W Code       "accesses of LDS by two waves that no barrier separates"
     hazard                       "hazard"                       Kernel   E Code       "instructions that stand too close together"
     not_loadable                 "not-loadable"                 Load     E Header     "what a loader refuses, and no other rule says"
 }
@@ -223,16 +225,20 @@ fn tell_faults(
     of_rule: impl Fn(&Faults) -> &[Fault],
 ) {
     let Some(code) = facts.object.code() else { return };
-    let elf = facts.object.object.elf();
     code.faults(facts.kernel, rule, of_rule, |function, fault| {
-        let subject = Subject {
-            address: Some(fault.address),
-            field: Some(".text".into()),
-            ..facts.subject().at(elf.file_offset(fault.address))
-        };
-        let message = format!("in {function}: {}", fault.message);
-        findings.add(fault.severity, subject, message, fault.help.clone());
+        tell(facts, function, fault, findings);
     });
+}
+
+/// Tells a fault of a function.
+fn tell(facts: &KernelFacts<'_, '_>, function: &str, fault: &Fault, findings: &mut Findings) {
+    let subject = Subject {
+        address: Some(fault.address),
+        field: Some(".text".into()),
+        ..facts.subject().at(facts.object.object.elf().file_offset(fault.address))
+    };
+    let message = format!("in {function}: {}", fault.message);
+    findings.add(fault.severity, subject, message, fault.help.clone());
 }
 
 pub(crate) const KERNEL_NOT_FOUND: &str = "kernel-not-found";
