@@ -1,5 +1,5 @@
-//! `cargo xtask mutate`: kernels with a wait, a no-op or a barrier less, and how many of these `check --code` and
-//! `run --sanitize` find.
+//! `cargo xtask mutate`: kernels with a wait, a no-op or a barrier less, or an access elsewhere, and how many of these
+//! `check --code` and `run --sanitize` find.
 
 mod launch;
 mod trace;
@@ -10,7 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use hsaco::analysis::{BlockId, Certainty, Cfg, Code, Function, Stream, hazards, missing_waits};
+use hsaco::analysis::{
+    BlockId, Certainty, Cfg, Code, Function, Stream, Workgroup, hazards, missing_barriers,
+    missing_waits, unpaired_barriers,
+};
 use hsaco::emu::FaultKind;
 use hsaco::isa::decoder::DecodeOptions;
 use hsaco::isa::effects::{Count, Counter, Effects, Flow, Space};
@@ -21,12 +24,14 @@ use hsaco_tests::{corpus_dir, workspace_root};
 
 use crate::args::Args;
 use crate::compiled;
-use launch::{Base, Launched};
+use launch::{Base, Harmless, Launched};
 use trace::{Counting, Counts};
 
 const PAGE: &str = "docs/mutations.md";
 /// Changes of each kind that are made to a function of a random program.
 const MOST_OF_PROGRAM: usize = 6;
+/// Accesses of a function that are shifted, one after the other.
+const MOST_SHIFTED: usize = 16;
 
 /// What is done to an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +40,7 @@ enum Change {
     WaitWeakened,
     NopDeleted,
     BarrierDeleted,
+    AddressShifted,
 }
 
 impl Change {
@@ -44,7 +50,21 @@ impl Change {
             Change::WaitWeakened => "wait weakened by one",
             Change::NopDeleted => "`s_nop`, `v_nop` deleted",
             Change::BarrierDeleted => "barrier deleted",
+            Change::AddressShifted => "address shifted",
         }
+    }
+
+    /// The kinds of findings that tell it.
+    const fn kinds(self) -> &'static [FaultKind] {
+        match self {
+            Change::AddressShifted => &[FaultKind::Memory, FaultKind::Init],
+            _ => &[FaultKind::Wait, FaultKind::Hazard, FaultKind::Race, FaultKind::Barrier],
+        }
+    }
+
+    /// Whether there is a rule that tells it without running.
+    const fn has_rule(self) -> bool {
+        !matches!(self, Change::AddressShifted)
     }
 }
 
@@ -82,6 +102,8 @@ struct Table<'t> {
     unclean: usize,
     /// Kernels that ran, once for each change.
     ran: usize,
+    /// Why shifted accesses make no difference, and how many.
+    unshifted: BTreeMap<Harmless, usize>,
     missed: Vec<String>,
 }
 
@@ -181,20 +203,38 @@ impl Table<'_> {
             self.unclean += 1;
             return Ok(());
         }
+        let group = group(code, function);
+        let barriers = barriers(&decoder, function.address, function.code, group);
         let assembler = Assembler::new(code.processor(), DecodeOptions::default())?;
         for mutant in changes(&assembler, &stream, &cfg, function.code, subject.most) {
             let at = stream.address_of(mutant.step);
             let row = (subject.target.clone(), mutant.change);
             let tally = self.rows.entry(row).or_default();
-            let verdict = verdict(&decoder, function.address, &mutant.code);
+            let verdict = match mutant.change {
+                Change::BarrierDeleted => {
+                    let all = self::barriers(&decoder, function.address, &mutant.code, group);
+                    if all.is_subset(&barriers) { Verdict::Clean } else { Verdict::Warning }
+                }
+                _ => verdict(&decoder, function.address, &mutant.code),
+            };
             let ran = subject.run(function, at, &mutant);
+            if let Some(Found::Harmless(why)) = ran {
+                *self.unshifted.entry(why).or_default() += 1;
+            }
             let is_missed = verdict == Verdict::Clean
-                && (ran == Some(Found::TooSoon)
-                    || matters(&decoder, &stream, &cfg, mutant.step, mutant.change));
+                && match mutant.change {
+                    // Those that are not run may matter.
+                    Change::BarrierDeleted => ran != Some(Found::Equivalent),
+                    _ => {
+                        ran == Some(Found::TooSoon)
+                            || matters(&decoder, &stream, &cfg, mutant.step, mutant.change)
+                    }
+                };
             tally.add(mutant.change, &verdict, is_missed);
             tally.ran.add(ran);
             let name = mutant.change.name();
-            if is_missed {
+            // Addresses that do not follow from the number of the work-item are not looked at.
+            if is_missed && mutant.change != Change::BarrierDeleted {
                 self.missed.push(format!("{} {at:#x}: {name}, statically", subject.name));
             }
             if ran == Some(Found::Neither) {
@@ -225,6 +265,10 @@ impl Table<'_> {
             self.ran, self.unclean
         )
         .unwrap_or_default();
+        let reasons: Vec<String> =
+            self.unshifted.iter().map(|(why, count)| format!("{count} {}", why.name())).collect();
+        writeln!(text, "\nShifted accesses that make no difference: {}.", reasons.join(", "))
+            .unwrap_or_default();
         text
     }
 
@@ -246,7 +290,7 @@ impl Tally {
         match verdict {
             Verdict::Error => self.errors += 1,
             Verdict::Warning => self.warnings += 1,
-            Verdict::Clean if is_missed || change == Change::BarrierDeleted => self.neither += 1,
+            Verdict::Clean if is_missed || !change.has_rule() => self.neither += 1,
             Verdict::Clean => self.equivalent += 1,
         }
     }
@@ -258,7 +302,7 @@ impl Ran {
         self.changes += 1;
         match found {
             Found::TooSoon | Found::Reported => self.found += 1,
-            Found::Equivalent => self.equivalent += 1,
+            Found::Equivalent | Found::Harmless(_) => self.equivalent += 1,
             Found::Neither => self.neither += 1,
         }
     }
@@ -271,6 +315,8 @@ enum Found {
     TooSoon,
     Reported,
     Equivalent,
+    /// The results of a shifted access are the same, for this reason.
+    Harmless(Harmless),
     Neither,
 }
 
@@ -284,7 +330,10 @@ impl Subject<'_> {
         let start = function.code.as_ptr().addr() - self.bytes.as_ptr().addr();
         let mut object = self.bytes.to_vec();
         object.get_mut(start..start + mutant.code.len())?.copy_from_slice(&mutant.code);
-        let kinds = launched.finds(&object);
+        if mutant.change == Change::AddressShifted {
+            return Some(launched.shifted(&object, self.bytes, at, base));
+        }
+        let kinds = launched.finds(&object, mutant.change.kinds());
         if kinds.iter().any(|it| matches!(it, FaultKind::Wait | FaultKind::Hazard)) {
             return Some(Found::TooSoon);
         }
@@ -294,7 +343,7 @@ impl Subject<'_> {
         let matters = match mutant.change {
             Change::WaitDeleted => base.mattering.contains(&at),
             Change::BarrierDeleted => launched.differs(&object, base),
-            Change::WaitWeakened | Change::NopDeleted => false,
+            Change::WaitWeakened | Change::NopDeleted | Change::AddressShifted => false,
         };
         Some(if matters { Found::Neither } else { Found::Equivalent })
     }
@@ -347,6 +396,28 @@ fn verdict(decoder: &Decoder, address: u64, code: &[u8]) -> Verdict {
     }
 }
 
+/// The workgroups of the kernel that begins with a function.
+fn group(code: &Code<'_>, function: &Function<'_>) -> Option<Workgroup> {
+    let mut kernels = code.index().kernels().iter();
+    let kernel = kernels.find(|it| it.entry() == Some(function.address))?;
+    Workgroup::of(kernel, code.processor().generation())
+}
+
+/// What `missing-barrier` says of code.
+fn barriers(
+    decoder: &Decoder,
+    address: u64,
+    code: &[u8],
+    group: Option<Workgroup>,
+) -> BTreeSet<String> {
+    let stream = Stream::decode(decoder, address, code);
+    let cfg = Cfg::new(decoder, &stream);
+    let missing = group.map(|it| missing_barriers(decoder, &stream, &cfg, it)).unwrap_or_default();
+    let unpaired = unpaired_barriers(decoder, &stream, &cfg);
+    let missing = missing.iter().map(|it| format!("{it:?}"));
+    missing.chain(unpaired.iter().map(|it| format!("{it:?}"))).collect()
+}
+
 /// A function with a change.
 struct Mutant {
     step: usize,
@@ -373,6 +444,7 @@ fn changes(
     }
     let mut all = Vec::new();
     for (change, places) in places {
+        let most = if change == Change::AddressShifted { most.min(MOST_SHIFTED) } else { most };
         for (block, step) in places.iter().step_by(places.len().div_ceil(most)) {
             let change_at = ChangeAt { assembler, stream, cfg, code, block: *block, step: *step };
             all.extend(change_at.make(change).map(|code| Mutant { step: *step, change, code }));
@@ -384,8 +456,10 @@ fn changes(
 /// What can be done to an instruction.
 fn kinds(assembler: &Assembler, inst: &Inst) -> &'static [Change] {
     let name = inst.mnemonic();
-    let waits = assembler.decoder().effects(inst, VgprMsb::default()).waits().count() > 0;
-    if waits {
+    let effects = assembler.decoder().effects(inst, VgprMsb::default());
+    if effects.memory().is_some() {
+        &[Change::AddressShifted]
+    } else if effects.waits().count() > 0 {
         &[Change::WaitDeleted, Change::WaitWeakened]
     } else if name == "s_wait_idle" {
         &[Change::WaitDeleted]
@@ -420,7 +494,23 @@ impl ChangeAt<'_> {
                 replaced(&weakened(&self.assembler.decoder().text(&inst))?)
             }
             Change::NopDeleted => self.moved_away(),
+            Change::AddressShifted => self.shifted(),
         }
+    }
+
+    /// The code with an access one element further on, or further back where offsets end.
+    fn shifted(&self) -> Option<Vec<u8>> {
+        let inst = self.stream.inst(self.step)?;
+        let decoder = self.assembler.decoder();
+        let bytes = decoder.effects(&inst, VgprMsb::default()).memory()?.bytes;
+        let step = i64::from(bytes.unwrap_or(4).clamp(1, 4));
+        let text = decoder.text(&inst);
+        let offset = offset_of(self.stream, self.step);
+        let lines = [step, -step].into_iter().filter_map(|step| moved(&text, step));
+        let is_as_long =
+            |line: &String| self.assembler.assemble(line).is_ok_and(|it| it.len() == inst.len());
+        let line = lines.into_iter().find(is_as_long)?;
+        replaced(self.assembler, self.code, offset, &line)
     }
 
     /// The code with an instruction moved to the end of its block, before the branch that may end it, or to its beginning
@@ -451,6 +541,52 @@ fn replaced(assembler: &Assembler, code: &[u8], offset: usize, line: &str) -> Op
     let place = changed.get_mut(offset..offset + inst.len())?;
     place.copy_from_slice(inst.bytes().get(..inst.len())?);
     Some(changed)
+}
+
+/// The text of an access whose offset is so many bytes more.
+fn moved(text: &str, step: i64) -> Option<String> {
+    // Of two addresses, the first; they count elements.
+    let (word, step) =
+        match text.contains("2addr_") || text.contains("ds_read2") || text.contains("ds_write2") {
+            true => (" offset0:", step.signum()),
+            false => (" offset:", step),
+        };
+    if let Some((before, after)) = text.split_once(word) {
+        let (number, rest) = after.split_at(after.find(' ').unwrap_or(after.len()));
+        let (number, is_hex) = match number.strip_prefix("0x") {
+            Some(digits) => (i64::from_str_radix(digits, 16).ok()?, true),
+            None => (number.parse().ok()?, false),
+        };
+        let number = number + step;
+        let is_shown = is_hex && number >= 0;
+        let number = if is_shown { format!("{number:#x}") } else { number.to_string() };
+        return Some(format!("{before}{word}{number}{rest}"));
+    }
+    // Scalar accesses have it as their last operand.
+    let is_scalar = text.starts_with("s_");
+    if let Some((before, number)) = text.rsplit_once(", 0x").filter(|_| is_scalar) {
+        let (digits, rest) = number.split_at(number.find(' ').unwrap_or(number.len()));
+        let number = i64::from_str_radix(digits, 16).ok()? + step;
+        return (number >= 0).then(|| format!("{before}, {number:#x}{rest}"));
+    }
+    // What says more about an access comes after its offset.
+    let end = [
+        " gds",
+        " glc",
+        " slc",
+        " sc0",
+        " sc1",
+        " nt",
+        " th:",
+        " scope:",
+        " lds",
+        " dlc",
+        " offset1:",
+        " nv",
+    ];
+    let end = end.iter().filter_map(|it| text.find(it)).min().unwrap_or(text.len());
+    let (before, rest) = text.split_at(end);
+    Some(format!("{before}{word}{step}{rest}"))
 }
 
 /// The text of a wait whose first counter may be one higher.

@@ -4,6 +4,7 @@
 //! wait is deleted, until the next one that completes it as well.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, PoisonError};
 
 use hsaco::emu::{Executed, RegisterValue, Tracer};
@@ -142,6 +143,42 @@ impl Wave {
             let sources = executed.reads.iter().filter(|it| is_vector(&it.register));
             self.held.extend(sources.map(|it| hold(it.register, true)));
         }
+    }
+}
+
+/// What an instruction accessed when it ran.
+#[derive(PartialEq, Eq)]
+pub(super) struct Accessed {
+    wave: ([u32; 3], u32),
+    pub(super) lanes: usize,
+    /// A hash of what it has written to registers, if it writes any.
+    pub(super) loaded: Option<u64>,
+}
+
+/// Watches the accesses of a run.
+#[derive(Default)]
+pub(super) struct Accesses(Mutex<Vec<Accessed>>);
+
+impl Accesses {
+    /// All of them, those of a wave in the order in which it made them.
+    pub(super) fn finish(self) -> Vec<Accessed> {
+        let mut all = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        all.sort_by_key(|it| it.wave);
+        all
+    }
+}
+
+impl Tracer for Accesses {
+    fn instruction(&self, executed: &Executed<'_>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Accessed {
+            wave: (executed.workgroup, executed.wave),
+            lanes: executed.memory.len(),
+            loaded: (!executed.writes.is_empty()).then(|| {
+                let mut hasher = DefaultHasher::new();
+                executed.writes.iter().for_each(|it| it.values.hash(&mut hasher));
+                hasher.finish()
+            }),
+        });
     }
 }
 
