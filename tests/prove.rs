@@ -1,5 +1,5 @@
 //! Proofs by execution of generated functions: they hold for what the rules make, in every place that it goes to, and fail
-//! when one instruction of it is changed.
+//! when one instruction of it is changed in a way that matters.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -10,13 +10,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hsaco::analysis::{Cfg, Code, Liveness, RegisterSet, Stream};
+use hsaco::analysis::{Cfg, Code, Liveness, RegisterSet, States, Stream, vgpr_msb_after};
 use hsaco::isa::Inst;
 use hsaco::isa::effects::{Access, Flow, Lanes};
-use hsaco::isa::model::VgprMsb;
+use hsaco::isa::model::{Operand, OperandValue, Register, RegisterFile, Special, VgprMsb};
+use hsaco::kernarg::Launch;
 use hsaco::object::CodeObject;
 use hsaco::patch::{Manifest, Options, Record, Verdict as Rewriting};
-use hsaco::prove::{KernelProof, ProofVerdict, Prover, RewrittenSite, Settings};
+use hsaco::prove::{Given, Input, KernelProof, ProofVerdict, Prover, RewrittenSite, Settings};
 use hsaco_tests::gfx1250::{self, NewKernel};
 use hsaco_tests::rewritten::{Rewritten, rule_set};
 
@@ -27,6 +28,8 @@ use super::proofs::random::{ADDRESSES, NAMED, PLACE, program};
 const RESULTS: u32 = 0x8_0000;
 /// Two lanes keep out of each other's places.
 const APART: u32 = 0x2_8000;
+/// Sets SCC as a launch has it.
+const SCC: &str = "s_bitcmp1_b32 s23, 0";
 
 /// Fills registers, LDS addresses, M0 and MODE from the buffer; leaves its address in s[2:3].
 fn prologue(random: &mut Random, has_matrix: bool) -> String {
@@ -44,6 +47,16 @@ fn prologue(random: &mut Random, has_matrix: bool) -> String {
         lines.push(format!("global_load_b32 v{register}, v{PLACE}, s[2:3] offset:{offset}"));
     }
     lines.push("s_wait_loadcnt 0x0".to_owned());
+    // Any two lanes access LDS, and each knows which of them it is.
+    lines.push(
+        "s_and_b32 s26, s20, 15
+        s_and_b32 s27, s21, 15
+        s_lshl_b32 s26, 1, s26
+        s_lshl_b32 s27, 0x10000, s27
+        s_or_b32 s28, s26, s27
+        v_mbcnt_lo_u32_b32 v60, s28, 0"
+            .to_owned(),
+    );
     if has_matrix {
         // As bytes, halves and numbers of 32 bits finite and of moderate size.
         for register in 0..NAMED {
@@ -52,7 +65,7 @@ fn prologue(random: &mut Random, has_matrix: bool) -> String {
         }
     } else {
         for register in ADDRESSES..NAMED {
-            lines.push(format!("v_mul_u32_u24_e32 v{register}, {APART:#x}, v62"));
+            lines.push(format!("v_mul_u32_u24_e32 v{register}, {APART:#x}, v60"));
             let near = 8 * random.below(512);
             lines.push(format!("v_add_nc_u32_e32 v{register}, {near:#x}, v{register}"));
         }
@@ -68,12 +81,15 @@ fn prologue(random: &mut Random, has_matrix: bool) -> String {
     lines.push(format!("s_set_vgpr_msb {:#x}", mode << 8));
     lines.push(format!("v_add_nc_u32_e32 v{PLACE}, {RESULTS:#x}, v{PLACE}"));
     // The number of the lane itself is in no register, so that a wrong one is not right by chance.
-    lines.push("v_lshlrev_b32_e32 v62, 4, v62".to_owned());
-    lines.push("s_mov_b32 s0, 0\ns_mov_b32 s1, 0".to_owned());
+    lines.push("v_lshlrev_b32_e32 v62, 4, v62\nv_mov_b32_e32 v60, s22".to_owned());
+    lines.push("s_mov_b32 s0, s22\ns_mov_b32 s1, s23".to_owned());
     lines.push("s_and_b32 s24, s19, 0xfff3ffff\ns_mov_b32 m0, s24".to_owned());
-    if random.below(2) == 1 {
-        lines.push("s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 23, 1), 1".to_owned());
-    }
+    // The launch says what SCC and the upper bits of MODE are, one of which has large results saturate.
+    lines.push(SCC.to_owned());
+    lines.push(match random.below(2) {
+        0 => "s_setreg_b32 hwreg(HW_REG_WAVE_MODE, 23, 9), s22".to_owned(),
+        _ => "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 23, 1), 1".to_owned(),
+    });
     lines.join("\n")
 }
 
@@ -121,9 +137,9 @@ fn kernel(name: &str, random: &mut Random, has_matrix: bool) -> NewKernel {
     let program = program(random, has_matrix).join("\n");
     // Lanes that access LDS keep out of each other's places, and there is room for two.
     let is_apart = ["ds_", "cluster_load"].iter().any(|it| program.contains(it));
-    let exec = if is_apart { "s_mov_b32 exec_lo, 3" } else { "" };
-    let (filled, stored) = match is_apart {
-        true => (fill_lds(), store_lds()),
+    let exec = if is_apart { "s_mov_b32 exec_lo, s28" } else { "" };
+    let (filled, stored) = match is_apart || program.contains("tensor_") {
+        true => (format!("{}\n{SCC}", fill_lds()), store_lds()),
         false => (String::new(), String::new()),
     };
     let lines = format!("{prologue}\n{filled}\n{exec}\n{program}\ns_mov_b32 exec_lo, -1\n{stored}");
@@ -139,15 +155,70 @@ fn kernel(name: &str, random: &mut Random, has_matrix: bool) -> NewKernel {
 
 /// So many launches are usual here.
 const FEW: u64 = 4;
-/// So many find what needs numbers that are rare.
-const MANY: u64 = 40;
+/// So many with numbers at edges find what needs numbers that are rare.
+const MANY: u64 = 400;
 
-fn prove(original: &[u8], result: &[u8], manifest: &Manifest, seeds: u64) -> KernelProof {
+fn prover<'o>(original: &'o [u8], result: &'o [u8], manifest: &Manifest) -> Prover<'o> {
     let mut settings = Settings::default();
-    (settings.seeds, settings.patience) = (seeds, seeds);
+    (settings.seeds, settings.patience) = (FEW, FEW);
     let sites = Some(RewrittenSite::of_manifest(manifest));
-    let prover = Prover::new(original, result, sites, settings).unwrap();
-    prover.prove("k", None).unwrap()
+    Prover::new(original, result, sites, settings).unwrap()
+}
+
+fn prove(original: &[u8], result: &[u8], manifest: &Manifest) -> KernelProof {
+    prover(original, result, manifest).prove("k", None).unwrap()
+}
+
+/// A launch with numbers at edges, every other one of two workgroups in a cluster.
+fn at_edges(seed: u64) -> Input {
+    /// As many bytes do not come again where rows of lanes or the next lane's memory begin.
+    const PERIOD: usize = 0x1_1040;
+    const BUFFER: usize = 1 << 20;
+    let mut random = Random(seed);
+    let words: Vec<u8> = (0..PERIOD / 4).flat_map(|_| edge(&mut random).to_le_bytes()).collect();
+    let buffer = words.iter().copied().cycle().take(BUFFER).collect();
+    Input {
+        label: format!("edges {seed}"),
+        launch: Launch::of_workgroups(&[2], &[32]).unwrap(),
+        cluster: [1 + (seed % 2) as u32, 1, 1],
+        arguments: vec![Given::Buffer(buffer)],
+    }
+}
+
+/// A word that is special to some conversion.
+fn edge(random: &mut Random) -> u32 {
+    const FLOATS: [u32; 10] = [
+        0,
+        1,
+        0x007f_ffff,
+        0x0080_0000,
+        0x7f7f_ffff,
+        0x7f80_0000,
+        0x7f80_0001,
+        0x7fbf_ffff,
+        0x7fc0_0000,
+        0x7fff_ffff,
+    ];
+    const BYTES: [u8; 10] = [0, 1, 7, 8, 9, 0x7e, 0x7f, 0x80, 0xfe, 0xff];
+    /// How far from a number of E5M3: the next is at twice 0x80000.
+    const FROM: [u32; 7] = [0, 1, u32::MAX, 0x7_ffff, 0x8_0000, 0x8_0001, 0xf_ffff];
+    /// What is added before the lower twenty bits are dropped.
+    const NOISE: [u32; 7] = [0, 0xfff, 0x1000, 0x7fff_ffff, 0x8000_0000, 0xffff_efff, u32::MAX];
+    let sign = if random.below(4) == 0 { 1 << 31 } else { 0 };
+    let near = |random: &mut Random| FROM[random.below(7) as usize];
+    match random.below(10) {
+        0 => FLOATS[random.below(10) as usize] | sign,
+        1..4 => (((112 << 3) + random.below(0x108)) << 20).wrapping_add(near(random)) | sign,
+        // Halves of the smallest number.
+        4 => {
+            let halves = random.below(20) as f32 * 2_f32.powi(-18);
+            halves.to_bits().wrapping_add(random.below(3)).wrapping_sub(1) | sign
+        }
+        5 | 6 => u32::from_le_bytes([(); 4].map(|()| BYTES[random.below(10) as usize])),
+        7 => NOISE[random.below(7) as usize],
+        8 => random.below(64),
+        _ => random.next(),
+    }
 }
 
 /// What was proven: rules and placements of sites that ran, with how control gets there.
@@ -196,7 +267,7 @@ fn holds(tally: &mut Tally, kernels: &[NewKernel], options: &Options, what: &str
     if run.manifest.verdict != Rewriting::Changed {
         return;
     }
-    let proof = prove(&run.before, &run.after, &run.manifest, FEW);
+    let proof = prove(&run.before, &run.after, &run.manifest);
     assert_eq!(proof.verdict(), ProofVerdict::Holds, "{what}: {proof:#?}");
     tally.count(&proof, &run.manifest);
 }
@@ -287,7 +358,7 @@ fn unrounded(scales: usize) -> String {
 
 #[test]
 fn random_functions_hold() {
-    let tally = functions_hold(1, 40, false, 0);
+    let tally = functions_hold(1, 60, false, 0);
     tally.has_rules(&OF_FUNCTIONS);
     tally.has_placements(&[("in-place", "none"), ("pool", "near")]);
 }
@@ -379,7 +450,9 @@ fn change(random: &mut Random, run: &Rewritten) -> Option<Change> {
                 new[at] ^= 1 << bit;
                 new
             });
-            flips.into_iter().find(|it| text(it).is_some_and(|it| it != before))?
+            // Registers of trap handlers hold nothing that programs know.
+            let is_other = |it: String| it != before && !it.contains("ttmp");
+            flips.into_iter().find(|it| text(it).is_some_and(is_other))?
         }
     };
     let after = text(&new).unwrap_or_else(|| "deleted".to_owned());
@@ -405,7 +478,8 @@ enum Fate {
 }
 
 fn fate(run: &Rewritten, change: &Change) -> Fate {
-    let few = prove(&run.before, &change.result, &run.manifest, FEW);
+    let prover = prover(&run.before, &change.result, &run.manifest);
+    let few = prover.prove("k", None).unwrap();
     if few.verdict() != ProofVerdict::Holds {
         return Fate::Found;
     }
@@ -416,13 +490,14 @@ fn fate(run: &Rewritten, change: &Change) -> Fate {
     if let Some(why) = equivalence(run, change) {
         return Fate::Equivalent(why);
     }
-    match prove(&run.before, &change.result, &run.manifest, MANY).verdict() {
-        ProofVerdict::Holds => Fate::Survived,
-        _ => Fate::Found,
-    }
+    let differs = |seed| {
+        let proof = prover.prove("k", Some(&[at_edges(seed)])).unwrap();
+        proof.verdict() == ProofVerdict::Differs
+    };
+    if (0..MANY).any(differs) { Fate::Found } else { Fate::Survived }
 }
 
-/// Why a change makes no difference.
+/// Why a change makes no difference, whatever the numbers.
 fn equivalence(run: &Rewritten, change: &Change) -> Option<&'static str> {
     let name = change.old.mnemonic();
     // There is one path, and nothing on it was used too early.
@@ -435,72 +510,217 @@ fn equivalence(run: &Rewritten, change: &Change) -> Option<&'static str> {
     if matches!(name, "s_delay_alu" | "s_clause") {
         return Some("it is about speed");
     }
-    let is_deleted = change.new.is_none_or(|it| it.mnemonic() == "s_nop");
-    if name == "v_mbcnt_hi_u32_b32" && is_deleted {
-        return Some("a wave has 32 lanes, and none above them to count");
-    }
-    if name.starts_with("tensor_") && (is_deleted || is_policy(&change.text)) {
-        return Some("the descriptor is of nothing that is there");
-    }
     if is_policy(&change.text) {
         return Some("it is about caches");
+    }
+    if counts_no_lanes(change) {
+        return Some("a wave has 32 lanes, and none above them to count");
+    }
+    if packs_the_same(change) {
+        return Some("it takes the upper half of a constant, which is the same");
+    }
+    if is_same_count(change) {
+        return Some("of how far to shift only five bits count");
     }
     let new = change.new.as_ref().filter(|it| it.mnemonic() == name);
     let low = |inst: &Inst| inst.bytes()[0];
     if name == "s_set_vgpr_msb" && new.is_some_and(|it| low(it) == low(&change.old)) {
         return Some("the upper byte says what was before");
     }
-    is_dead(run, change).then_some("nothing reads what it changes")
+    let (old, new) = (Rest::of(run, change, Some(change.old)), Rest::of(run, change, change.new));
+    if name == "s_set_vgpr_msb" && old.names_the_same(&new) {
+        return Some("no operand until the next one has the bits");
+    }
+    is_dead(run, change, &old, &new).then_some("nothing reads what it changes")
 }
 
 /// Whether two texts differ in their cache policy only.
 fn is_policy(text: &str) -> bool {
     let without = |text: &str| {
-        let words =
-            text.split(' ').filter(|it| !it.starts_with("th:") && !it.starts_with("scope:"));
+        let is_policy = |it: &str| it.starts_with("th:") || it.starts_with("scope:") || it == "nv";
+        let words = text.split(' ').filter(|it| !is_policy(it));
         words.collect::<Vec<_>>().join(" ")
     };
     text.split_once(" -> ").is_some_and(|(before, after)| without(before) == without(after))
 }
 
-/// Whether no register that the old or the new instruction writes is read behind it: by the rest of the replacement, or by the
-/// function afterwards.
-fn is_dead(run: &Rewritten, change: &Change) -> bool {
+fn is_deleted(change: &Change) -> bool {
+    change.new.is_none_or(|it| it.mnemonic() == "s_nop")
+}
+
+/// Whether `v_mbcnt_hi` counts the lanes of another mask, of which there are none in a wave of 32: it copies its second
+/// source.
+fn counts_no_lanes(change: &Change) -> bool {
+    let tools = tools();
+    let of = |inst: &Inst, name| tools.decoder().operand(inst, name);
+    let old = &change.old;
+    if old.mnemonic() != "v_mbcnt_hi_u32_b32" {
+        return false;
+    }
+    let copies = ["vdst", "src1"].map(|it| of(old, it));
+    match &change.new {
+        _ if is_deleted(change) => copies[0] == copies[1],
+        Some(new) => {
+            new.mnemonic() == old.mnemonic() && ["vdst", "src1"].map(|it| of(new, it)) == copies
+        }
+        None => false,
+    }
+}
+
+/// Whether only a constant changes of which the instruction takes the upper half.
+fn packs_the_same(change: &Change) -> bool {
+    let (old, Some(new)) = (&change.old, &change.new) else { return false };
+    let tools = tools();
+    let of = |inst: &Inst, name| tools.decoder().operand(inst, name);
+    let half = |inst: &Inst| match of(inst, "src0") {
+        Some(OperandValue::Integer(number)) => Some(i32::from(number) >> 16),
+        _ => None,
+    };
+    old.mnemonic() == "s_pack_hh_b32_b16"
+        && new.mnemonic() == old.mnemonic()
+        && ["sdst", "src1"].iter().all(|it| of(old, it) == of(new, it))
+        && half(old).is_some()
+        && half(old) == half(new)
+}
+
+/// Whether only a constant changes of which the instruction takes five bits, and these are the same.
+fn is_same_count(change: &Change) -> bool {
+    let (old, Some(new)) = (&change.old, &change.new) else { return false };
+    let counts: &[&str] = match old.mnemonic().trim_end_matches("_e32").trim_end_matches("_e64") {
+        "v_lshlrev_b32" | "v_lshrrev_b32" | "v_ashrrev_i32" => &["src0"],
+        "v_lshl_add_u32" | "v_lshl_or_b32" | "s_lshl_b32" | "s_lshr_b32" => &["src1"],
+        "v_bfe_u32" => &["src1", "src2"],
+        _ => return false,
+    };
+    let tools = tools();
+    let [before, after] =
+        [old, new].map(|it| tools.decoder().operands(it).collect::<Vec<Operand>>());
+    let bits = |value: &OperandValue| match value {
+        OperandValue::Integer(number) => Some(i32::from(*number).cast_unsigned() & 31),
+        OperandValue::Literal32(number) => Some(number & 31),
+        _ => None,
+    };
+    let is_same = |(one, other): (&Operand, &Operand)| {
+        let is_count = counts.contains(&one.name);
+        one == other || {
+            let [one, other] = [one, other].map(|it| bits(&it.value));
+            is_count && one.is_some() && one == other
+        }
+    };
+    old.mnemonic() == new.mnemonic()
+        && before.len() == after.len()
+        && before.iter().zip(&after).all(is_same)
+}
+
+/// A replacement from a place on, with one instruction there or none.
+struct Rest {
+    first: Option<Inst>,
+    msb: VgprMsb,
+    /// What comes behind it, each with the upper bits of register numbers that it runs with.
+    behind: Vec<(Inst, Option<VgprMsb>)>,
+}
+
+impl Rest {
+    fn of(run: &Rewritten, change: &Change, first: Option<Inst>) -> Self {
+        let tools = tools();
+        let decoder = tools.decoder();
+        let object = CodeObject::parse(&run.before).unwrap();
+        let code = Code::of(&object).unwrap();
+        let function = code.stream(code.functions().at(change.site).unwrap());
+        let cfg = Cfg::new(decoder, &function);
+        let states = States::new(decoder, &function, &cfg, Lanes::Some);
+        let mut msb = states.before(function.index_of(change.site).unwrap()).msb;
+        let record = run.manifest.records.iter().find(|it| it.site.address == change.site).unwrap();
+        let body = Stream::decode(decoder, start(record), record.code());
+        let insts: Vec<Inst> = body.insts().collect();
+        for inst in &insts[..change.index] {
+            msb = vgpr_msb_after(decoder, msb, inst);
+        }
+        let before = msb.expect("there is one path");
+        if let Some(first) = &first {
+            msb = vgpr_msb_after(decoder, msb, first);
+        }
+        let behind = insts.into_iter().skip(change.index + 1).map(|inst| {
+            let own = msb;
+            msb = vgpr_msb_after(decoder, msb, &inst);
+            (inst, own)
+        });
+        Self { first, msb: before, behind: behind.collect() }
+    }
+
+    /// Whether all that comes behind names the same registers as in another, and the bits are the same in the end.
+    fn names_the_same(&self, other: &Self) -> bool {
+        let tools = tools();
+        let decoder = tools.decoder();
+        let registers = |(inst, msb): &(Inst, Option<VgprMsb>)| {
+            let effects = decoder.effects(inst, msb.unwrap_or_default());
+            let all: Vec<_> = effects.reads().chain(effects.writes()).collect();
+            all
+        };
+        let is_known = |it: &Self| it.behind.iter().all(|it| it.1.is_some());
+        let ends = |it: &Self| {
+            let (inst, msb) = it.behind.last()?;
+            vgpr_msb_after(decoder, *msb, inst)
+        };
+        is_known(self)
+            && is_known(other)
+            && ends(self).is_some()
+            && ends(self) == ends(other)
+            && self.behind.iter().map(registers).eq(other.behind.iter().map(registers))
+    }
+
+    /// Adds the registers that the first instruction writes; says whether that is all that it does.
+    fn writes_alone(&self, written: &mut RegisterSet) -> bool {
+        let Some(first) = &self.first else { return true };
+        if first.mnemonic() == "s_nop" {
+            return true;
+        }
+        let tools = tools();
+        let effects = tools.decoder().effects(first, self.msb);
+        let is_more = effects.memory().is_some_and(|it| it.access != Access::Load);
+        effects.writes().for_each(|it| written.insert(&it));
+        !is_more
+            && effects.flow() == Flow::Next
+            && !first.writes_mode()
+            && effects.writes().next().is_some()
+    }
+}
+
+/// Whether nothing that the old or the new instruction writes, nor what is computed of it in the replacement, is in a register
+/// that the function reads afterwards.
+fn is_dead(run: &Rewritten, change: &Change, old: &Rest, new: &Rest) -> bool {
     let tools = tools();
     let decoder = tools.decoder();
-    let mut written = RegisterSet::default();
-    for inst in [Some(change.old), change.new].iter().flatten() {
-        let effects = decoder.effects(inst, VgprMsb::default());
-        let is_more = effects.memory().is_some_and(|it| it.access != Access::Load);
-        if is_more || effects.flow() != Flow::Next {
+    let [mut of_old, mut of_new] = [RegisterSet::default(); 2];
+    if !old.writes_alone(&mut of_old) || !new.writes_alone(&mut of_new) {
+        return false;
+    }
+    let mut differing = of_old;
+    differing.union_with(&of_new);
+    // A load from the same place gives the same in the registers that both write.
+    let loads = |rest: &Rest| rest.first.as_ref().and_then(place);
+    if loads(old).is_some() && loads(old) == loads(new) {
+        differing = of_new;
+        differing.subtract(&of_old);
+        of_old.subtract(&of_new);
+        differing.union_with(&of_old);
+    }
+    let exec =
+        Register { file: RegisterFile::Special(Special::Exec), first: 0, count: 1, half: None };
+    for (inst, msb) in &old.behind {
+        let Some(msb) = msb else { return false };
+        let effects = decoder.effects(inst, *msb);
+        if !effects.reads().any(|it| differing.contains(&it)) {
+            continue;
+        }
+        let computes =
+            effects.memory().is_none() && effects.flow() == Flow::Next && !inst.writes_mode();
+        if !computes || effects.writes().next().is_none() {
             return false;
         }
-        effects.writes().for_each(|it| written.insert(&it));
-    }
-    // A load from the same place gives the same in the registers that both write.
-    if let Some(new) =
-        change.new.filter(|it| place(it).is_some_and(|at| place(&change.old) == Some(at)))
-    {
-        let [old, new] = [change.old, new].map(|it| {
-            let mut writes = RegisterSet::default();
-            decoder.effects(&it, VgprMsb::default()).writes().for_each(|it| writes.insert(&it));
-            writes
-        });
-        let mut more = new;
-        more.subtract(&old);
-        let mut less = old;
-        less.subtract(&new);
-        written = more;
-        written.union_with(&less);
+        effects.writes().for_each(|it| differing.insert(&it));
     }
     let record = run.manifest.records.iter().find(|it| it.site.address == change.site).unwrap();
-    let stream = Stream::decode(decoder, start(record), record.code());
-    let mut read = RegisterSet::default();
-    for inst in stream.insts().skip(change.index + 1) {
-        for msb in [0, 0x55, 0xaa, 0xff] {
-            decoder.effects(&inst, VgprMsb::new(msb)).reads().for_each(|it| read.insert(&it));
-        }
-    }
     let object = CodeObject::parse(&run.before).unwrap();
     let code = Code::of(&object).unwrap();
     let function = code.functions().at(change.site).unwrap();
@@ -509,9 +729,8 @@ fn is_dead(run: &Rewritten, change: &Change) -> bool {
     let liveness = Liveness::new(decoder, &stream, &cfg, Lanes::Some);
     let end = change.site + record.site.old.len() as u64;
     let Some(step) = stream.index_of(end) else { return false };
-    let mut live = liveness.live_before(step);
-    live.union_with(&read);
-    written.iter().all(|it| !live.contains(&it))
+    let live = liveness.live_before(step);
+    !differing.contains(&exec) && differing.iter().all(|it| !live.contains(&it))
 }
 
 /// The text of where an instruction loads from.
@@ -529,7 +748,7 @@ fn place(inst: &Inst) -> Option<String> {
 fn changes_of_one_instruction_are_found() {
     let count = std::env::var("CHANGES").map_or(60, |it| it.parse().unwrap());
     let mut random = Random(4);
-    let (mut found, mut equivalent, mut survived) = (0, BTreeMap::new(), Vec::new());
+    let (mut found, mut equivalent, mut survived) = (0, BTreeMap::new(), Vec::<String>::new());
     while found + equivalent.values().sum::<usize>() + survived.len() < count {
         let has_matrix = random.below(6) == 0;
         let kernel = kernel("k", &mut random, has_matrix);
@@ -548,7 +767,6 @@ fn changes_of_one_instruction_are_found() {
         }
     }
     eprintln!("{found} found, equivalent: {equivalent:#?}, survived: {survived:#?}");
-    // What survives is not shown to be equivalent, and much of it is: upper bits of shifts, other lanes of v_mbcnt_hi, the mask of a
-    // tensor that is nowhere. The rest needs numbers that these launches do not have, next to where formats round.
-    assert!(survived.len() * 10 < count);
+    // What survives is not shown to be equivalent: a constant, say, of which a mask behind drops the bit.
+    assert!(survived.len() * 50 < count);
 }

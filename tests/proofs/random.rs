@@ -127,7 +127,7 @@ impl Program<'_> {
                 ));
                 self.written.push(full);
             }
-            10 => self.add("s_barrier_signal_isfirst -3"),
+            10 => self.add("s_barrier_signal_isfirst -3\ns_barrier_wait -3"),
             _ => self.add("s_sethalt 1"),
         }
     }
@@ -163,9 +163,19 @@ impl Program<'_> {
         }
     }
 
+    /// A register under no load that may hold any number.
+    fn number(&mut self, role: Role) -> usize {
+        loop {
+            let (name, _) = self.row(1, 1, role);
+            if name < ADDRESSES {
+                return name;
+            }
+        }
+    }
+
     /// A register with a sign.
     fn source(&mut self, role: Role) -> String {
-        let (name, _) = self.row(1, 1, role);
+        let name = self.number(role);
         let [neg, abs] = [(); 2].map(|()| self.random.below(4) == 0);
         let text = if abs { format!("|v{name}|") } else { format!("v{name}") };
         if neg { format!("-{text}") } else { text }
@@ -183,23 +193,43 @@ impl Program<'_> {
             }
             1 => {
                 let a = self.source(Role::First);
-                let (b, _) = self.row(1, 1, Role::Second);
+                let b = self.number(Role::Second);
                 self.add(format!("v_cvt_sr_fp8_f32 v{to}, {a}, v{b}{select} clamp"));
             }
             _ => {
-                let (a, _) = self.row(1, 1, Role::First);
+                let a = self.number(Role::First);
                 self.add(format!("v_cvt_f32_fp8_e64 v{to}, v{a}{select} clamp"));
             }
         }
         self.written.push(full);
     }
 
+    /// A load of a small tile from the buffer; the elements' size, padding and the mask are random.
     fn tensor(&mut self) {
         let base = [4, 8, 12][self.random.below(3) as usize];
-        if self.random.below(2) == 0 {
-            self.add(format!("s_and_b32 s{base}, s{base}, 0xfff7ffff"));
+        let mut number = |below| 1 + self.random.below(below);
+        let (tensor, tile, stride) =
+            ([(); 2].map(|()| number(12)), [(); 2].map(|()| number(8)), number(16));
+        let lds = 8 * number(512);
+        self.add(format!(
+            "s_mov_b32 s24, 1
+            s_mov_b32 s25, {lds:#x}
+            s_mov_b32 s26, s2
+            s_mov_b32 s27, s3
+            s_bitset1_b32 s27, 31"
+        ));
+        let [width, height] = tensor.map(|it| it << 16);
+        let group = [0, width, height, tile[0] << 16, tile[1], stride, 0, 0];
+        for (at, word) in (base..).zip(group).skip(1) {
+            self.add(format!("s_mov_b32 s{at}, {word:#x}"));
         }
-        self.add(format!("tensor_load_to_lds s[0:3], s[{base}:{}]", base + 7));
+        // There is no barrier to arrive at, and no iteration beside padding.
+        if self.random.below(2) == 0 {
+            self.add(format!("s_and_b32 s{base}, s{base}, 0xfff3ffff"));
+        } else {
+            self.add(format!("s_bitset0_b32 s{base}, 18\ns_bitset0_b32 s{base}, 19"));
+        }
+        self.add(format!("tensor_load_to_lds s[24:27], s[{base}:{}]", base + 7));
     }
 
     /// A product of matrices; numbers are such that all is finite.
@@ -246,7 +276,7 @@ impl Program<'_> {
     /// Stores what is to be compared: what was written, and some that was not.
     fn finish(&mut self) {
         self.wait();
-        self.add("s_cselect_b32 s20, 1, 0");
+        self.add("s_cselect_b32 s20, 1, 0\ns_wait_tensorcnt 0x0");
         let mut stored = std::mem::take(&mut self.written);
         for role in [Role::First, Role::Second, Role::Third, Role::To] {
             for _ in 0..3 {
@@ -375,8 +405,6 @@ impl Waves {
         places.enumerate().for_each(|(lane, place)| *place = RESULTS + 4 * lane as u32);
         copy_vectors(before, after, 1024);
         before.scalars_mut().iter_mut().for_each(|it| *it = random.next());
-        // The first group of a descriptor that moves no tile.
-        before.scalars_mut()[0] &= !3;
         after.scalars_mut().copy_from_slice(before.scalars());
         let (m0, mode) = (random.next(), 0x3f0 | (random.below(2) * e5m3::SATURATES));
         for (wave, memory) in self.both.iter_mut().zip(self.memory) {

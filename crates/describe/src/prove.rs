@@ -188,6 +188,11 @@ impl GivenLaunch<'_> {
             Content::Buffer { bytes, .. } => Given::Buffer(bytes),
         });
         let label = "the arguments".to_owned();
-        Ok(Some(vec![hsaco_prove::Input { label, launch, arguments: arguments.collect() }]))
+        Ok(Some(vec![hsaco_prove::Input {
+            label,
+            launch,
+            cluster: [1; 3],
+            arguments: arguments.collect(),
+        }]))
     }
 }

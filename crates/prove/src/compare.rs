@@ -25,7 +25,7 @@ pub enum DifferenceKind {
     Printed,
     /// The result still meets an erratum of its silicon.
     Erratum,
-    /// Only the result uses a register while an operation on it is outstanding.
+    /// Only the result uses a register while an operation on it is outstanding, or too soon after another instruction.
     Timing,
 }
 

@@ -21,6 +21,8 @@ pub struct Input {
     pub label: String,
     /// The grid.
     pub launch: Launch,
+    /// Workgroups of a cluster in each dimension.
+    pub cluster: [u32; 3],
     /// A value for each of the explicit arguments.
     pub arguments: Vec<Given>,
 }
@@ -114,7 +116,7 @@ impl Input {
             ty => Given::Value(values.bytes(ty)),
         });
         let arguments = arguments.collect();
-        Some(Self { label: format!("seed {seed}"), launch, arguments })
+        Some(Self { label: format!("seed {seed}"), launch, cluster: [1; 3], arguments })
     }
 }
 

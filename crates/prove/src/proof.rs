@@ -331,7 +331,7 @@ impl<'p, 'o> Attempt<'p, 'o> {
             let result = place(&prover.result, fault);
             known.iter().any(|it| place(&prover.original, it) == result)
         };
-        let new = found.into_iter().find(|it| !is_known(it));
+        let new = found.into_iter().find(|it| it.is_certain && !is_known(it));
         Ok(new.map(|fault| Difference {
             kind: DifferenceKind::Timing,
             input: input.label.clone(),
@@ -347,7 +347,7 @@ impl<'p, 'o> Attempt<'p, 'o> {
     }
 
     fn sanitize(&self, side: &Side<'_>, which: usize, input: &Input) -> Result<Vec<Fault>> {
-        let sanitizer = Sanitizer::new(&[FaultKind::Wait]);
+        let sanitizer = Sanitizer::new(&[FaultKind::Wait, FaultKind::Hazard]);
         let watch = Watch { sanitizer: Some(&sanitizer), ..Watch::default() };
         let most = self.prover.settings.instructions << which;
         // Whether it ends is known.

@@ -101,6 +101,10 @@ impl<'o> Side<'o> {
         let printed = Printed::default();
         let dispatch = Dispatch::at(&mut device, &kernel.name, kernel.descriptor, launch, &kernarg);
         let ran = dispatch.and_then(|dispatch| {
+            let dispatch = match input.cluster {
+                [1, 1, 1] => dispatch,
+                cluster => dispatch.with_cluster(cluster)?,
+            };
             let limits = Limits { instructions, ..Limits::default() };
             let mut dispatch = dispatch.with_limits(limits).with_host(&printed).with_profile();
             if let Some((observer, addresses)) = watch.observer {
