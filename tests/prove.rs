@@ -636,7 +636,7 @@ impl Rest {
         for inst in &insts[..change.index] {
             msb = vgpr_msb_after(decoder, msb, inst);
         }
-        let before = msb.expect("there is one path");
+        let before = msb.unwrap();
         if let Some(first) = &first {
             msb = vgpr_msb_after(decoder, msb, first);
         }
