@@ -261,7 +261,11 @@ mod tests {
     #[test]
     fn types_are_outputs_and_inputs() {
         let lists = types("b32+mask=b32,u8_d16").unwrap();
-        assert_eq!(lists, ("Type::B32, Type::Mask".into(), "Type::B32, Type::U8D16".into()));
+        let names = |all: [&str; 2]| all.map(str::to_owned).to_vec();
+        assert_eq!(
+            lists,
+            (names(["Type::B32", "Type::Mask"]), names(["Type::B32", "Type::U8D16"]))
+        );
         assert!(types("f32=f 32").is_err());
     }
 }
