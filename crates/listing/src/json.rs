@@ -9,11 +9,11 @@ use hsaco_isa::print::{Token, Words};
 use serde::Serialize;
 
 use crate::hex::{Case, push_hex};
+use crate::line::{push_directive, replace_last_operand};
 use crate::plan::{CodeSpan, ListingPlan};
 use crate::sink::Sink;
 use crate::steps::Step;
 use crate::target::Target;
-use crate::text::{push_directive, replace_last_operand};
 
 /// One function up to its instructions.
 #[derive(Serialize)]

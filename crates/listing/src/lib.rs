@@ -39,9 +39,10 @@ mod text;
 pub use attribute::Attribute;
 #[cfg(feature = "json")]
 pub use json::JsonWriter;
+pub use line::TextStyle;
 pub use lister::{EachNumber, Lister, ListingOptions};
 pub use plan::{CodeSpan, ListingPlan};
 pub use selection::{Selection, WantsKernel};
 pub use sink::Sink;
 pub use source::{SourceLine, SourceOptions};
-pub use text::{TextStyle, TextWriter};
+pub use text::TextWriter;

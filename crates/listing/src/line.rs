@@ -8,16 +8,26 @@ use hsaco_isa::model::VgprMsb;
 use hsaco_isa::print::{Page, Token};
 
 use crate::comment::{COMMENT_COLUMN, Comments, push_annotation, push_blanks, push_long_comment};
+use crate::hex::{Case, push_hex, push_word};
 use crate::layout::Section;
-use crate::plan::CodeSpan;
+use crate::plan::{CodeSpan, ListingPlan};
 use crate::source::Place;
 use crate::steps::Step;
 use crate::target::Target;
-use crate::text::{TextWriter, push_directive, replace_last_operand};
+
+/// How to write.
+#[derive(Clone, Copy, Debug)]
+pub struct TextStyle {
+    /// Addresses stand before names.
+    pub leading_addresses: bool,
+    /// Words are coloured for a terminal.
+    pub color: bool,
+}
 
 /// Writes the lines of a span, and what goes from one to the next.
 pub(crate) struct Lines<'p, 'a> {
-    writer: TextWriter<'p, 'a>,
+    plan: &'p ListingPlan<'a>,
+    style: TextStyle,
     span: &'p CodeSpan,
     section: &'p Section<'a>,
     msb: VgprMsb,
@@ -34,10 +44,14 @@ pub(crate) struct Lines<'p, 'a> {
 type Encoding<'c> = (&'c [u8], usize);
 
 impl<'p, 'a> Lines<'p, 'a> {
-    pub(crate) fn new(writer: TextWriter<'p, 'a>, span: &'p CodeSpan) -> Option<Self> {
-        let TextWriter { plan, style } = writer;
+    pub(crate) fn new(
+        plan: &'p ListingPlan<'a>,
+        style: TextStyle,
+        span: &'p CodeSpan,
+    ) -> Option<Self> {
         Some(Lines {
-            writer,
+            plan,
+            style,
             span,
             section: plan.section(span)?,
             msb: VgprMsb::default(),
@@ -76,7 +90,7 @@ impl<'p, 'a> Lines<'p, 'a> {
             *tab = *b"\t";
         }
         page.advance(1);
-        let decoder = &self.writer.plan.decoder;
+        let decoder = &self.plan.decoder;
         decoder.print_on(inst, self.msb, page);
         self.msb.update(inst);
         let blanks = COMMENT_COLUMN.saturating_sub(page.end() - start);
@@ -85,7 +99,7 @@ impl<'p, 'a> Lines<'p, 'a> {
 
     #[inline(never)]
     fn any(&mut self, step: Step, encoding: Encoding<'_>, address: u64, out: &mut Vec<u8>) {
-        let plan = self.writer.plan;
+        let plan = self.plan;
         if !matches!(step, Step::Zeros) {
             self.before(address, out);
         }
@@ -115,7 +129,7 @@ impl<'p, 'a> Lines<'p, 'a> {
 
     /// The source and the counts of live registers, where they are wanted.
     fn before(&mut self, address: u64, out: &mut Vec<u8>) {
-        let plan = self.writer.plan;
+        let plan = self.plan;
         if let Some(source) = &plan.source {
             let next = source.at(self.span.section, address);
             source.write(&self.place, &next, out);
@@ -128,7 +142,7 @@ impl<'p, 'a> Lines<'p, 'a> {
 
     /// The instruction; how many blanks there are up to the comment.
     fn inst(&mut self, inst: &Inst, target: Option<&Target<'_>>, out: &mut Vec<u8>) -> usize {
-        let TextWriter { plan, style } = self.writer;
+        let Self { plan, style, .. } = *self;
         let start = out.len();
         out.push(b'\t');
         let text = start + 1;
@@ -160,7 +174,7 @@ impl<'p, 'a> Lines<'p, 'a> {
     /// Blanks, then address and encoding.
     fn comment(&self, blanks: usize, (code, size): Encoding<'_>, address: u64, out: &mut Vec<u8>) {
         let encoding = code.get(..size).unwrap_or_default();
-        match self.writer.style.color {
+        match self.style.color {
             false => push_long_comment(out, blanks, encoding, address),
             true => {
                 push_blanks(out, blanks);
@@ -207,4 +221,34 @@ fn escape(token: Token) -> Option<&'static [u8]> {
         Token::Comment => DIM,
         Token::Punctuation => return None,
     })
+}
+
+/// The directive for bytes that are no instruction.
+pub(crate) fn push_directive(out: &mut Vec<u8>, bytes: &[u8]) {
+    if let Some(word) = bytes.first_chunk() {
+        out.extend_from_slice(b".long 0x");
+        push_word(out, Case::Lower, u32::from_le_bytes(*word));
+        return;
+    }
+    for (at, &byte) in bytes.iter().enumerate() {
+        out.extend_from_slice(if at == 0 { b".byte 0x" } else { b", 0x" });
+        push_hex(out, Case::Lower, u64::from(byte), 2);
+    }
+}
+
+/// Puts a name in the place of a branch's number, which is the last word of the text from `start` on.
+pub(crate) fn replace_last_operand(
+    out: &mut Vec<u8>,
+    tokens: &mut [(Token, usize)],
+    start: usize,
+    name: &[u8],
+) {
+    let written = out.get(start..).unwrap_or_default();
+    if let Some(blank) = written.iter().rposition(|&it| it == b' ') {
+        out.truncate(start + blank + 1);
+        out.extend_from_slice(name);
+    }
+    if let Some((token, _)) = tokens.last_mut() {
+        *token = Token::Label;
+    }
 }

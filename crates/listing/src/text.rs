@@ -3,27 +3,18 @@
 use std::io::{self, Write};
 
 use hsaco_analysis::LiveCounts;
-use hsaco_isa::print::{Page, Token};
+use hsaco_isa::print::Page;
 
 use crate::comment::push_blanks;
 use crate::exact::{ExactWriter, plain};
-use crate::hex::{Case, push_hex, push_word};
-use crate::line::{Lines, push_counts};
+use crate::hex::{Case, push_hex};
+use crate::line::{Lines, TextStyle, push_counts};
 use crate::lister::Reassembly;
 use crate::plan::{CodeSpan, ListingPlan};
 use crate::sink::Sink;
 
 /// What is written before what there is may be handed on.
 const PIECE: usize = 8 << 10;
-
-/// How to write.
-#[derive(Clone, Copy, Debug)]
-pub struct TextStyle {
-    /// Addresses stand before names.
-    pub leading_addresses: bool,
-    /// Words are coloured for a terminal.
-    pub color: bool,
-}
 
 /// Writes spans of one object.
 #[derive(Clone, Copy)]
@@ -116,7 +107,7 @@ impl TextWriter<'_, '_> {
     }
 
     fn code(&self, span: &CodeSpan, part: &mut impl Sink) -> io::Result<()> {
-        let Some(mut lines) = Lines::new(*self, span) else { return Ok(()) };
+        let Some(mut lines) = Lines::new(self.plan, self.style, span) else { return Ok(()) };
         let mut steps = self.plan.steps(span);
         while !steps.is_done() {
             let mut page = Page::new(part.bytes());
@@ -154,35 +145,5 @@ impl TextWriter<'_, '_> {
             part.pass()?;
         }
         Ok(())
-    }
-}
-
-/// The directive for bytes that are no instruction.
-pub(crate) fn push_directive(out: &mut Vec<u8>, bytes: &[u8]) {
-    if let Some(word) = bytes.first_chunk() {
-        out.extend_from_slice(b".long 0x");
-        push_word(out, Case::Lower, u32::from_le_bytes(*word));
-        return;
-    }
-    for (at, &byte) in bytes.iter().enumerate() {
-        out.extend_from_slice(if at == 0 { b".byte 0x" } else { b", 0x" });
-        push_hex(out, Case::Lower, u64::from(byte), 2);
-    }
-}
-
-/// Puts a name in the place of a branch's number, which is the last word of the text from `start` on.
-pub(crate) fn replace_last_operand(
-    out: &mut Vec<u8>,
-    tokens: &mut [(Token, usize)],
-    start: usize,
-    name: &[u8],
-) {
-    let written = out.get(start..).unwrap_or_default();
-    if let Some(blank) = written.iter().rposition(|&it| it == b' ') {
-        out.truncate(start + blank + 1);
-        out.extend_from_slice(name);
-    }
-    if let Some((token, _)) = tokens.last_mut() {
-        *token = Token::Label;
     }
 }
