@@ -85,14 +85,17 @@ unsafe impl GlobalAlloc for Alloc {
     }
 }
 
-/// Has the heap grow by much at once, in large pages but for its beginning, and keep what it has: short runs touch no
-/// large page, and long ones do not wait for thousands of small ones.
+/// Makes the heap large at once, of large pages but for its beginning, and has it keep what it has: short runs touch no
+/// large page, and long ones do not wait for thousands of small ones. Heaps of other threads stay as they are.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn prepare_heap() {
-    /// Address space, which is memory only once it is touched.
-    const ROOM: i32 = 64 << 20;
+    /// Address space, which is memory only once it is touched. Large blocks that fit are taken from it as well, so that more
+    /// of it would keep payloads that were freed.
+    const ROOM: i32 = 16 << 20;
     /// What short runs need.
     const LITTLE: usize = 512 << 10;
+    /// By how much heaps grow unless told otherwise.
+    const USUAL: i32 = 128 << 10;
     // SAFETY: `mallopt`, `malloc` and `sbrk(0)` have no preconditions. The advice is about whole pages between the fresh
     // block and the end of the heap, which belong to the allocator, and changes no content.
     #[allow(unsafe_code)]
@@ -101,6 +104,7 @@ pub fn prepare_heap() {
         libc::mallopt(libc::M_MMAP_THRESHOLD, i32::try_from(LARGE_PAGE).unwrap_or(i32::MAX));
         libc::mallopt(libc::M_TOP_PAD, ROOM);
         let block = std::hint::black_box(libc::malloc(LITTLE));
+        libc::mallopt(libc::M_TOP_PAD, USUAL);
         let start = (block.addr() + LITTLE).next_multiple_of(LARGE_PAGE);
         let size = libc::sbrk(0).addr().saturating_sub(start) / LARGE_PAGE * LARGE_PAGE;
         if !block.is_null() && size > 0 {
